@@ -1,0 +1,4 @@
+from django.urls import URLPattern
+
+app_name = "telemetry"
+urlpatterns: list[URLPattern] = []

@@ -1,0 +1,17 @@
+"""Every route of the product; each app owns its own list."""
+
+from django.urls import include, path
+
+from webapp.api.routes import api
+
+urlpatterns = [
+    path("", include("webapp.ui.urls")),
+    path("", include("webapp.accounts.urls")),
+    path("v1/", include("webapp.ingest.urls")),
+    path("api/v1/", api.urls),
+    path("p/<slug:project>/", include("webapp.telemetry.urls")),
+    path("p/<slug:project>/", include("webapp.costs.urls")),
+    path("p/<slug:project>/", include("webapp.drift.urls")),
+    path("p/<slug:project>/", include("webapp.whatif.urls")),
+    path("p/<slug:project>/", include("webapp.servers.urls")),
+]
