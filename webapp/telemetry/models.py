@@ -76,9 +76,7 @@ class Span(models.Model):
     region = models.TextField(null=True)
     # money, as computed at ingest or by the last re-pricing; NULL where not known
     cost_usd = models.DecimalField(max_digits=30, decimal_places=18, null=True)
-    cost_state = models.TextField(
-        null=True
-    )  # priced | partial | unpriced; NULL for spans that are no calls
+    cost_state = models.TextField(null=True)  # priced, partial, unpriced; NULL: no call
     cost_reason = models.TextField(null=True)
     cost_basis = models.TextField(null=True)  # price_book | engine_seconds
     cost_input_usd = models.DecimalField(max_digits=30, decimal_places=18, null=True)
@@ -109,7 +107,7 @@ class Span(models.Model):
 
 
 class StepBatch(models.Model):
-    """Consecutive steps of one run of an engine, in packed columns (`collectors.record.StepBatchRecord`)."""
+    """Consecutive steps of one run of an engine, packed as `collectors.record.StepBatchRecord`."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
     server = models.ForeignKey(Server, models.CASCADE, related_name="+", null=True)
@@ -155,7 +153,7 @@ class ServerSample(models.Model):
 
 
 class RollupSeries(models.Model):
-    """One combination of dimensions. NULL means unknown; `is_other` collects what is past the cap."""
+    """One combination of dimensions. NULL: unknown; `is_other` collects what is past the cap."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="+")
     server = models.ForeignKey(Server, models.SET_NULL, related_name="+", null=True)
@@ -190,7 +188,7 @@ class RollupSeries(models.Model):
 
 
 class RollupCell(models.Model):
-    """Sums and sketches of one series over one stretch of time. Sums are signed: corrections subtract."""
+    """Sums and sketches of one series over a stretch of time. Signed: corrections subtract."""
 
     series = models.ForeignKey(RollupSeries, models.CASCADE, related_name="+")
     starts_at = models.DateTimeField()
@@ -229,7 +227,7 @@ class RollupCell(models.Model):
 class RollupIncrement(RollupCell):
     """What one ingested batch adds, written with its spans; folded into the three levels soon after.
 
-    Readers add the increments not yet folded, so a number is right the moment a batch is committed.
+    Readers add the increments not yet folded, so numbers are right once a batch is committed.
     """
 
     class Meta:
@@ -262,7 +260,7 @@ class RollupHour(RollupCell):
 
 
 class RollupDay(RollupCell):
-    """A day of the organisation's calendar: 23, 24 or 25 hours; `starts_at` is its local midnight."""
+    """A day of the organisation's calendar: 23, 24 or 25 hours from its local midnight."""
 
     class Meta:
         db_table = "rollup_day"
