@@ -19,8 +19,8 @@ TokensSource = Literal["reported", "counted", "unknown"]
 class SpanRecord:
     """One span: a call to a model, or work around one.
 
-    Times end in `_us` (integer microseconds); `started_at` is an aware UTC datetime. Token counts
-    are inclusive: `input_tokens` holds cached and cache-write tokens, `output_tokens` holds reasoning.
+    Times end in `_us` (integer microseconds); `started_at` is aware UTC. Token counts are
+    inclusive: `input_tokens` holds cached and cache-write tokens, `output_tokens` holds reasoning.
     """
 
     # identity; ids are lower-case hex of 32 and 16 characters

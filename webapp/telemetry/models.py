@@ -225,9 +225,9 @@ class RollupCell(models.Model):
 
 
 class RollupIncrement(RollupCell):
-    """What one ingested batch adds, written with its spans; folded into the three levels soon after.
+    """What one ingested batch adds, written with its spans and folded into cells soon after.
 
-    Readers add the increments not yet folded, so numbers are right once a batch is committed.
+    Readers add increments not yet folded, so numbers are right once a batch is committed.
     """
 
     class Meta:
