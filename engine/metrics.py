@@ -138,9 +138,16 @@ class EngineMetrics:
             per_token = call.decode_s / (call.output_tokens - 1) if call.output_tokens > 1 else 0.0
             seen["request_time_per_output_token_seconds"].observe(per_token)
 
-    def render(self, gauges: Gauges) -> str:
+    def mean_e2e_s(self) -> float | None:
+        """Mean duration of the requests that ended so far; None before the first."""
+        with self._lock:
+            ended = self.histograms["e2e_request_latency_seconds"]
+            return ended.sum / ended.count if ended.count else None
+
+    def render(self, gauges: Gauges, *, telemetry_dropped: int = 0) -> str:
         """The page in Prometheus text format."""
         with self._lock:
+            self.counters["inferometer:telemetry_dropped"] = telemetry_dropped
             return "".join(self._lines(gauges))
 
     def _lines(self, gauges: Gauges) -> Iterable[str]:

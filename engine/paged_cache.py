@@ -77,7 +77,7 @@ class PagedCache:
         layer_idx: int,
         kwargs: dict[str, Any] | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Called by each attention layer with the step's keys and values, (1, heads, tokens, dim)."""
+        """Called by each attention layer with new keys and values, (1, heads, tokens, dim)."""
         layout = self.layout
         if layout is None or kwargs is None:
             raise RuntimeError("the model calls its cache in a way this adapter does not know")
