@@ -15,3 +15,7 @@ urlpatterns = [
     path("p/<slug:slug>/", include("webapp.whatif.urls")),
     path("p/<slug:slug>/", include("webapp.servers.urls")),
 ]
+
+handler400 = "webapp.ui.errors.bad_request"
+handler403 = "webapp.ui.errors.forbidden"
+handler404 = "webapp.ui.errors.not_found"
