@@ -19,7 +19,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyVa
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
-from collectors.otlp.decode import JSON, media_type
+from collectors.otlp.decode import JSON, PROTOBUF, media_type
 from collectors.record import SpanRecord
 
 Signal = Literal["traces", "metrics", "logs"]
@@ -104,6 +104,18 @@ def encode_response(signal: Signal, content_type: str, rejected: int, message: s
         response.partial_success.error_message = message
     encoded: bytes = response.SerializeToString()
     return encoded
+
+
+def encode_status(content_type: str, sentence: str) -> bytes:
+    """The body of a refusal: a google.rpc.Status, whose field 2 is the message."""
+    if media_type(content_type) != PROTOBUF:
+        return json.dumps({"message": sentence}).encode()
+    text = sentence.encode()
+    size, length = len(text), bytearray()
+    while size > 0x7F:
+        length.append(size & 0x7F | 0x80)
+        size >>= 7
+    return b"\x12" + bytes(length) + bytes([size]) + text
 
 
 def encode_traces(records: Iterable[SpanRecord], resource: Mapping[str, Any]) -> bytes:

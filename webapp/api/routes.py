@@ -2,4 +2,9 @@
 
 from ninja import NinjaAPI
 
+from webapp.api import problems
+
 api = NinjaAPI(title="Inferometer", version="1", urls_namespace="api")
+problems.install(api)
+
+# One line an app: api.add_router("", "webapp.<app>.api.router")

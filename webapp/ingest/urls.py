@@ -1,4 +1,10 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from webapp.ingest import views
 
 app_name = "ingest"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("traces", views.traces, name="traces"),
+    path("metrics", views.metrics, name="metrics"),
+    path("logs", views.logs, name="logs"),
+]
