@@ -75,9 +75,8 @@ def summarise(
     for series_id, at, values in _cells(plan.ranges, list(groups)):
         starts_at = plan.bucket_of(at) if bucket else None
         _add(_row(found, starts_at, groups[series_id]), values)
-    for at, group, values in _ragged(scope, plan.ranges["exact"], group_by):
-        starts_at = plan.bucket_of(at) if bucket else None
-        _add(_row(found, starts_at, group), values)
+    for starts_at, group, values in _ragged(scope, plan, group_by):
+        _add(_row(found, starts_at if bucket else None, group), values)
     rows = [row for row in found.values() if row.calls]
     if group_by is None and bucket is None:
         return list(found.values()) or [Summary()]
@@ -166,9 +165,10 @@ def _cells(
 
 
 def _ragged(
-    scope: Scope, ranges: list[Range], group_by: str | None
+    scope: Scope, plan: _Plan, group_by: str | None
 ) -> Iterable[tuple[datetime, Group, Sequence[Any]]]:
-    """Stretches no cell covers, from the spans themselves."""
+    """Stretches no cell covers, from the spans themselves, summed by bucket and group."""
+    ranges = plan.ranges["exact"]
     if not ranges:
         return
     conditions = " or ".join(["(span.started_at >= %s and span.started_at < %s)"] * len(ranges))
@@ -187,14 +187,9 @@ def _ragged(
         )
         rows = cursor.fetchall()
     spans = [dict(zip(SPAN_COLUMNS, row[2:], strict=True)) for row in rows]
-    # Calls of one edge lie within a minute, so the edge's start stands for all of their times.
-    keys = [(_range_start(ranges, row[1]), row[0] or None) for row in rows]
+    keys = [(plan.bucket_of(row[1]), row[0] or None) for row in rows]
     for (at, key), cell in cells_of(spans, keys).items():
         yield at, (key, False), cell.values()
-
-
-def _range_start(ranges: list[Range], at: datetime) -> datetime:
-    return next(start for start, end in ranges if start <= at < end)
 
 
 def _row(
