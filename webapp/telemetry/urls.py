@@ -1,4 +1,10 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from webapp.telemetry import views
 
 app_name = "telemetry"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("calls/", views.calls, name="calls"),
+    path("calls/<str:call_id>/", views.call_detail, name="call-detail"),
+    path("traces/<str:trace_id>/", views.trace, name="trace"),
+]

@@ -6,8 +6,15 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.accounts.access import project_for_user
-from webapp.telemetry.queries import filter_options
+from webapp.telemetry.queries import filter_options, last_record_at, summarise
+from webapp.ui import latency as latency_page
+from webapp.ui import numbers
+from webapp.ui.buckets import on_buckets, starts_of
+from webapp.ui.empty import empty_state
 from webapp.ui.filters import page_filters
+from webapp.ui.overview import cost_figure, drivers_of, tiles_of, unit_cost
+
+GROUPS = (("model", "Model"), ("server", "Server"), ("team", "Team"), ("provider", "Provider"))
 
 
 @require_GET
@@ -15,8 +22,49 @@ from webapp.ui.filters import page_filters
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for_user(request, slug)
     filters = page_filters(request, project)
-    context = {"filters": filters, "options": filter_options(project.pk)}
+    scope, previous = filters.scope, filters.previous_scope
+    total = summarise(scope)[0]
+    context = {
+        "filters": filters,
+        "options": filter_options(project.pk),
+        "last_record_at": last_record_at(project.pk),
+        "total": total,
+    }
+    if not total.calls:
+        context["empty"] = empty_state(request, filters, context["last_record_at"])
+        return render(request, "ui/overview_page.html", context)
+    before = summarise(previous)[0] if previous else None
+    series = summarise(scope, bucket=filters.bucket, tz=filters.tz)
+    rows = summarise(scope, group_by=filters.group_by)
+    rows_before = summarise(previous, group_by=filters.group_by) if previous else []
+    context |= {
+        "tiles": tiles_of(
+            total, before, on_buckets(series, starts_of(scope, filters)), filters, slug
+        ),
+        "figure": cost_figure(filters),
+        "drivers": drivers_of(rows, rows_before, filters, request.path),
+        "decimals": numbers.money_decimals([row.cost_usd for row in rows]),
+        "unit_decimals": numbers.money_decimals([unit_cost(row) for row in rows]),
+        "group_names": GROUPS,
+    }
     return render(request, "ui/overview_page.html", context)
 
 
-latency = overview
+@require_GET
+@login_required
+def latency(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for_user(request, slug)
+    filters = page_filters(request, project)
+    total = summarise(filters.scope)[0]
+    last = last_record_at(project.pk)
+    context = {
+        "filters": filters,
+        "options": filter_options(project.pk),
+        "last_record_at": last,
+        "total": total,
+    }
+    if not total.calls:
+        context["empty"] = empty_state(request, filters, last)
+        return render(request, "ui/latency_page.html", context)
+    context |= latency_page.context_of(request, filters, total) | {"group_names": GROUPS}
+    return render(request, "ui/latency_page.html", context)

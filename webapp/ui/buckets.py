@@ -1,0 +1,44 @@
+"""Summaries by bucket, laid onto every bucket of the range."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from webapp.domain.periods import BUCKETS, Bucket, bucket_edges
+from webapp.telemetry.queries import Scope, Summary
+from webapp.ui.filters import PageFilters
+
+NONE = "(none)"
+OTHER = "Other"
+
+
+def starts_of(scope: Scope, filters: PageFilters) -> list[datetime]:
+    """Starts of all buckets of a scope, empty ones included."""
+    bucket: Bucket = next(each for each in BUCKETS if each == filters.bucket)
+    return bucket_edges(scope.start, scope.end, bucket, filters.zone)[:-1]
+
+
+def local_texts(starts: Iterable[datetime], filters: PageFilters) -> list[str]:
+    """Times as the charts' axes show them: on the reader's clock."""
+    return [start.astimezone(filters.zone).strftime("%Y-%m-%d %H:%M") for start in starts]
+
+
+def name_of(row: Summary) -> str:
+    return OTHER if row.is_other else row.key or NONE
+
+
+def costs_by_group(rows: Sequence[Summary], starts: Sequence[datetime]) -> dict[str, list[Decimal]]:
+    """Cost by group, one value a bucket; a bucket without calls cost nothing."""
+    places = {start: place for place, start in enumerate(starts)}
+    found: dict[str, list[Decimal]] = {}
+    for row in rows:
+        values = found.setdefault(name_of(row), [Decimal(0)] * len(starts))
+        if row.starts_at in places:
+            values[places[row.starts_at]] += row.cost_usd
+    return found
+
+
+def on_buckets(rows: Sequence[Summary], starts: Sequence[datetime]) -> list[Summary | None]:
+    """One summary a bucket, None where no call started."""
+    by_start = {row.starts_at: row for row in rows}
+    return [by_start.get(start) for start in starts]
