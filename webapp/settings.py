@@ -7,6 +7,7 @@ from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
 from webapp import environment as env
+from webapp.embedded import broker, postgres
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(env.text("INFEROMETER_VAR", str(BASE_DIR / "var")))
@@ -20,8 +21,8 @@ if not SECRET_KEY and DEBUG:
     SECRET_KEY = "only-for-debugging-" + "0" * 40
 if not SECRET_KEY:
     raise ImproperlyConfigured(
-        "INFEROMETER_SECRET_KEY is not set; set it to 50 random characters, or start with `make up`, "
-        "which writes var/secret_key."
+        "INFEROMETER_SECRET_KEY is not set; set it to 50 random characters, or start with "
+        "`make up`, which writes var/secret_key."
     )
 ALLOWED_HOSTS = env.names("INFEROMETER_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.names("INFEROMETER_TRUSTED_ORIGINS", [])
@@ -42,6 +43,7 @@ INSTALLED_APPS = [
     "webapp.drift",
     "webapp.whatif",
     "webapp.ui",
+    "webapp.embedded",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -73,11 +75,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {
-    "default": env.database(
-        env.text("DATABASE_URL", f"postgresql://postgres@/inferometer?host={VAR_DIR / 'run'}")
-    )
-}
+DATABASES = {"default": env.database(env.text("DATABASE_URL") or postgres.url(VAR_DIR))}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "accounts.User"
 LOGIN_URL = "accounts:sign-in"
@@ -121,7 +119,7 @@ STORAGES = {
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024  # forms; the OTLP endpoint has a cap of its own
 
-CELERY_BROKER_URL = env.text("REDIS_URL", f"redis+socket://{VAR_DIR / 'run' / 'redis.sock'}")
+CELERY_BROKER_URL = env.text("REDIS_URL") or broker.url(VAR_DIR)
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_IGNORE_RESULT = True

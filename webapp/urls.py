@@ -3,8 +3,10 @@
 from django.urls import include, path
 
 from webapp.api.routes import api
+from webapp.health import health
 
 urlpatterns = [
+    path("health", health, name="health"),
     path("", include("webapp.ui.urls")),
     path("", include("webapp.accounts.urls")),
     path("v1/", include("webapp.ingest.urls")),
