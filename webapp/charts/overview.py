@@ -61,8 +61,9 @@ def cost_over_time(
 def largest(groups: Sequence[CostSeries]) -> list[CostSeries]:
     """The five with the highest totals; everything else summed under Other."""
     ordered = sorted(groups, key=lambda series: (-series.total, series.name))
-    kept = [series for series in ordered if series.name != OTHER][:LARGEST]
-    rest = [series for series in ordered if series not in kept]
+    named = [series for series in ordered if series.name != OTHER and series.total]
+    kept = named[:LARGEST]
+    rest = named[LARGEST:] + [series for series in ordered if series.name == OTHER]
     if not rest:
         return kept
     summed = [sum(column, Decimal(0)) for column in zip(*(s.values for s in rest), strict=True)]

@@ -44,7 +44,7 @@ def figure(
     base: dict[str, Any] = {
         "template": "none",
         "height": height,
-        "margin": {"l": 56, "r": 16, "t": 8, "b": 36},
+        "margin": {"l": 48, "r": 8, "t": 8, "b": 8},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12, "color": MUTED},
@@ -54,7 +54,13 @@ def figure(
             "bordercolor": "var(--border-strong)",
             "font": {"color": TEXT},
         },
-        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+        "legend": {
+            "orientation": "h",
+            "x": 0,
+            "y": 1.02,
+            "yanchor": "bottom",
+            "traceorder": "normal",
+        },
         "uirevision": "keep",
         "xaxis": axis(x_title, grid=False) | {"type": x_type},
         "yaxis": axis(y_title) | {"rangemode": "tozero"},

@@ -7,7 +7,7 @@ from webapp.telemetry.call import CallDetail
 
 
 def rate_of(call: CallDetail) -> ServerRate | None:
-    """The server's rate at the call's start; None where engine time is not what it was priced by."""
+    """The server's rate at the call's start; None where it was not priced by engine time."""
     if call.cost_basis != "engine_seconds" or call.server_id is None:
         return None
     open_then = Q(valid_to__isnull=True) | Q(valid_to__gt=call.started_at)

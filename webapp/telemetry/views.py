@@ -58,6 +58,9 @@ def calls(request: HttpRequest, slug: str) -> HttpResponse:
     except ValueError as error:
         raise BadRequest(str(error)) from None
     context = {"filters": filters, "page": page, "sort": sort, "columns": COLUMNS, "status": status}
+    context["has_client_times"] = any(
+        call.ttft_us is None and call.client_ttft_us for call in page.items
+    )
     context["decimals"] = numbers.money_decimals([call.cost_usd for call in page.items])
     if not page.items:
         context["empty"] = empty_state(request, filters, last_record_at(project.pk))

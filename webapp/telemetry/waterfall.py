@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Literal
 
 from webapp.telemetry.call import CallDetail
 
@@ -22,7 +23,7 @@ class Row:
     width: float
     first_token_x: float | None
     queue_width: float | None
-    label_after: bool
+    label: Literal["after", "before", "inside"]
 
     @property
     def level(self) -> int:
@@ -31,7 +32,7 @@ class Row:
 
     @property
     def label_x(self) -> float:
-        return min(99.0, self.x + self.width) if self.label_after else self.x
+        return self.x if self.label == "before" else min(100.0, self.x + self.width)
 
 
 @dataclass(frozen=True)
@@ -99,5 +100,5 @@ def _row(span: CallDetail, depth: int, offset_us: int, span_us: int) -> Row:
         queue_width=round(100 * min(span.queue_us, duration) / span_us, 4)
         if span.queue_us
         else None,
-        label_after=x + width < 80,
+        label="after" if x + width < 85 else "before" if x > 15 else "inside",
     )

@@ -66,10 +66,7 @@ def context_of(request: HttpRequest, filters: PageFilters, total: Summary) -> di
     starts = starts_of(filters.scope, filters)
     series = on_buckets(summarise(filters.scope, bucket=filters.bucket, tz=filters.tz), starts)
     drawn = {
-        label: [
-            row.percentile(metric, QUANTILES[label]) if row and row.observed(metric) else None
-            for row in series
-        ]
+        label: [percentile(row, metric, label) if row else None for row in series]
         for label in _DRAWN
     }
     short = METRICS[metric][0]

@@ -34,6 +34,10 @@ class Driver:
         return f"{(self.share or 0) * 100:.1f}%"
 
     @property
+    def cost(self) -> Decimal | None:
+        return known_cost(self.summary)
+
+    @property
     def unit_cost(self) -> Decimal | None:
         return unit_cost(self.summary)
 
@@ -48,10 +52,8 @@ class Driver:
 
 def unit_cost(summary: Summary) -> Decimal | None:
     """USD per million tokens, in and out; None without tokens or without any known cost."""
-    total = summary.input_tokens + summary.output_tokens
-    if not total or summary.unpriced_calls == summary.calls:
-        return None
-    return summary.cost_usd * 1_000_000 / total
+    total, cost = summary.input_tokens + summary.output_tokens, known_cost(summary)
+    return cost * 1_000_000 / total if total and cost is not None else None
 
 
 def error_rate(summary: Summary) -> float | None:
@@ -59,8 +61,8 @@ def error_rate(summary: Summary) -> float | None:
 
 
 def known_cost(summary: Summary | None) -> Decimal | None:
-    """The sum of what is priced; None where nothing is."""
-    if summary is None or (summary.calls and summary.unpriced_calls == summary.calls):
+    """The sum of what is priced; None where nothing is: refused calls cost 0 and prove no price."""
+    if summary is None or (summary.unpriced_calls and not summary.cost_usd):
         return None
     return summary.cost_usd
 
@@ -192,7 +194,7 @@ def drivers_of(
                 name=name,
                 url=_narrowed(path, filters, name),
                 summary=row,
-                share=float(row.cost_usd / total) if total else None,
+                share=float(row.cost_usd / total) if total and row.cost_usd else None,
                 change=delta(known_cost(row), base, compared=numbers.money(base), good="down"),
             )
         )

@@ -54,6 +54,7 @@ def test_unpriced_calls_are_named_and_not_zero(owner_client, filled):
     text = owner_client.get("/p/search/overview/?range=30d").content.decode()
     assert "calls have no price" in text
     assert 'title="No call of this group has a price">—' in text
+    assert 'tuned-classifier",' not in text  # a bar of no height is no bar
 
 
 def test_compare_off_removes_every_change(owner_client, filled):

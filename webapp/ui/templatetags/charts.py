@@ -13,6 +13,7 @@ _ROWS = 500
 @register.inclusion_tag("ui/_chart.html")
 def chart(dom_id: str, figure: dict[str, Any], title: str, summary: str = "") -> dict[str, Any]:
     columns, rows = table_of(figure)
+    shown = [[row[0], *map(_cell, row[1:])] for row in rows[:_ROWS]]
     return {
         "id": dom_id,
         "figure": figure,
@@ -20,7 +21,7 @@ def chart(dom_id: str, figure: dict[str, Any], title: str, summary: str = "") ->
         "summary": summary,
         "height": figure.get("layout", {}).get("height", 280),
         "columns": columns,
-        "rows": rows[:_ROWS],
+        "rows": shown,
         "left_out": max(0, len(rows) - _ROWS),
         "has_data": any(trace.get("x") or trace.get("y") for trace in figure.get("data", [])),
     }
@@ -46,6 +47,11 @@ def table_of(figure: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
             rows.setdefault(key, [None] * len(traces))[place] = value
     ordered = sorted(rows, key=str) if across == "x" and _is_time(figure) else list(rows)
     return columns, [[key, *rows[key]] for key in ordered]
+
+
+def _cell(value: Any) -> Any:
+    """Six significant digits of a number; text and absence as they are."""
+    return f"{value:,.6g}" if isinstance(value, float) else value
 
 
 def _is_time(figure: dict[str, Any]) -> bool:

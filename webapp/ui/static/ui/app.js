@@ -18,8 +18,8 @@ function submitFilled(form) {
   form.submit();
 }
 
+if (filterBar) filterBar.querySelector("[data-apply]").hidden = true;
 if (filterBar && !filterBar.hasAttribute("hx-get")) {
-  filterBar.querySelector("[data-apply]").hidden = true;
   filterBar.addEventListener("change", (event) => {
     showCustomRange(filterBar);
     if (event.target.matches("[data-range]") && event.target.value === "custom") return;

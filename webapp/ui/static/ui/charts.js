@@ -32,13 +32,22 @@ export function resolved(value, style) {
   return value;
 }
 
+// On a phone the legend takes lines of its own and the time axis fewer ticks.
+function fitted(figure, width) {
+  const layout = { ...figure.layout, autosize: true };
+  if (width >= 520) return layout;
+  layout.height += 18 * Math.max(0, figure.data.length - 2);
+  layout.xaxis = { ...layout.xaxis, nticks: 3, tickangle: 0 };
+  return layout;
+}
+
 async function draw(area) {
   const source = document.getElementById(area.dataset.chart);
   if (!source) return;
   const figure = resolved(JSON.parse(source.textContent), getComputedStyle(document.documentElement));
   try {
     const library = await plotly();
-    await library.react(area, figure.data, { ...figure.layout, autosize: true }, CONFIG);
+    await library.react(area, figure.data, fitted(figure, area.clientWidth), CONFIG);
     area.dataset.drawn = "true";
   } catch (error) {
     area.textContent = `${error.message} The numbers below are complete.`;
