@@ -111,6 +111,8 @@ def page_filters(request: HttpRequest, project: Project) -> PageFilters:
     if chosen not in PRESETS:
         raise BadRequest(f"range is one of {', '.join(PRESETS)}, not {chosen!r}.")
     start, end = _range(chosen, given.get("from", ""), given.get("to", ""), zone)
+    if "\x00" in request.GET.urlencode().replace("%00", "\x00"):
+        raise BadRequest("A filter holds a NUL character, which no value has.")
     dimensions = {name: given[name] for name in DIMENSIONS if given.get(name)}
     group_by = given.get("group_by") or "model"
     if group_by not in DIMENSIONS:
@@ -168,6 +170,8 @@ def _custom(first: str, last: str, zone: ZoneInfo) -> tuple[datetime, datetime]:
 def _edge(text: str, zone: ZoneInfo, name: str, *, is_end: bool) -> datetime:
     try:
         parsed = datetime.fromisoformat(text)
+        if not 2000 <= parsed.year <= 2200:
+            raise ValueError(text)
         at = parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
         if len(text) == 10:
             noon = at.replace(hour=12)

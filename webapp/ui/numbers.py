@@ -85,10 +85,9 @@ def money_full(value: object, currency: str = "USD") -> str:
     if amount is None:
         return MISSING
     text = f"{abs(amount):,f}"
-    if "." in text:
-        whole, _, part = text.partition(".")
-        text = f"{whole}.{part.rstrip('0').ljust(2, '0')}"
-    return signed(symbol_of(currency) + text, amount < 0)
+    whole, _, part = text.partition(".")
+    part = part.rstrip("0").ljust(2, "0")
+    return signed(f"{symbol_of(currency)}{whole}.{part}", amount < 0)
 
 
 def money_decimals(values: list[object]) -> int:
