@@ -13,6 +13,7 @@ from engine.sampler import SampleRow, SamplingParams
 from engine.tiny import byte_tokenizer, tiny_model
 
 GREEDY = SampleRow(SamplingParams(temperature=0.0), 0)
+LAYERS = ["sliding_attention", "full_attention"]
 COMMON = {
     "vocab_size": 258,
     "hidden_size": 64,
@@ -81,7 +82,7 @@ def test_paged_tokens_equal_generate_for_any_chunk(chunk):
     [
         MistralConfig(**COMMON, sliding_window=12),
         Qwen3Config(**COMMON),
-        Gemma3TextConfig(**COMMON, sliding_window=12, layer_types=["sliding_attention", "full_attention"]),
+        Gemma3TextConfig(**COMMON, sliding_window=12, layer_types=LAYERS),
     ],
     ids=lambda config: config.model_type,
 )  # fmt: skip
