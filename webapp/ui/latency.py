@@ -1,5 +1,6 @@
 """What the latency page shows: percentiles of each latency, over time and by group."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -8,9 +9,11 @@ from django.core.exceptions import BadRequest
 from django.http import HttpRequest
 
 from webapp.charts.latency import percentiles_over_time
-from webapp.telemetry.queries import Summary, summarise
+from webapp.charts.theme import Figure
+from webapp.telemetry.queries import Summary
 from webapp.ui.buckets import local_texts, name_of, on_buckets, starts_of
 from webapp.ui.filters import PageFilters
+from webapp.ui.sides import LABELS, Side, Sides, sides_of, summarise_side
 
 METRICS = {
     "ttft_s": ("TTFT", "time to first token", "from arrival to the first output token"),
@@ -57,18 +60,16 @@ def row_of(summary: Summary, metric: str, name: str, title: str = "", url: str =
     return Percentiles(name, values, summary.mean(metric), seen, title, url)
 
 
-def context_of(request: HttpRequest, filters: PageFilters, total: Summary) -> dict[str, Any]:
-    metric = request.GET.get("metric") or "ttft_s"
-    if metric not in METRICS:
-        raise BadRequest(f"metric is one of {', '.join(METRICS)}, not {metric!r}.")
+def context_of(
+    request: HttpRequest, filters: PageFilters, servers: Sequence[str]
+) -> dict[str, Any]:
+    """Everything of the page, for the side that is asked for."""
+    metric = _one_of(request, "metric", METRICS, "ttft_s")
+    sides = sides_of(filters.scope, servers)
+    side = _side(request, sides)
     group_by = request.GET.get("group_by") or "server"
-    rows = summarise(filters.scope, group_by=group_by)
-    starts = starts_of(filters.scope, filters)
-    series = on_buckets(summarise(filters.scope, bucket=filters.bucket, tz=filters.tz), starts)
-    drawn = {
-        label: [percentile(row, metric, label) if row else None for row in series]
-        for label in _DRAWN
-    }
+    rows = summarise_side(filters.scope, sides, side, group_by=group_by)
+    total = (summarise_side(filters.scope, sides, side) or [Summary()])[0]
     short = METRICS[metric][0]
     return {
         "metric": metric,
@@ -77,12 +78,38 @@ def context_of(request: HttpRequest, filters: PageFilters, total: Summary) -> di
         "metrics": [(key, names[0], names[1]) for key, names in METRICS.items()],
         "labels": list(QUANTILES),
         "table": [row_of(total, key, names[0], names[2]) for key, names in METRICS.items()],
-        "figure": percentiles_over_time(local_texts(starts, filters), drawn, name=short),
+        "figure": _figure(filters, sides, side, metric),
+        "side": side,
+        "sides": list(LABELS.items()) if sides.is_mixed else [],
+        "side_name": LABELS[side].lower(),
         "group_by": group_by,
         "groups": [
             row_of(row, metric, name_of(row), url=_narrowed(request, group_by, row)) for row in rows
         ],
     }
+
+
+def _figure(filters: PageFilters, sides: Sides, side: Side, metric: str) -> Figure:
+    starts = starts_of(filters.scope, filters)
+    rows = summarise_side(filters.scope, sides, side, bucket=filters.bucket, tz=filters.tz)
+    series = on_buckets(rows, starts)
+    drawn = {
+        label: [percentile(row, metric, label) if row else None for row in series]
+        for label in _DRAWN
+    }
+    return percentiles_over_time(local_texts(starts, filters), drawn, name=METRICS[metric][0])
+
+
+def _side(request: HttpRequest, sides: Sides) -> Side:
+    chosen = _one_of(request, "side", LABELS, sides.first)
+    return "client" if chosen == "client" else "server"
+
+
+def _one_of(request: HttpRequest, name: str, allowed: Collection[str], otherwise: str) -> str:
+    value = request.GET.get(name) or otherwise
+    if value not in allowed:
+        raise BadRequest(f"{name} is one of {', '.join(allowed)}, not {value!r}.")
+    return value
 
 
 def _narrowed(request: HttpRequest, group_by: str, row: Summary) -> str:

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import urlencode
 
-from django.urls import reverse
-
 from webapp.charts.overview import CostSeries, cost_over_time
 from webapp.charts.theme import Figure
 from webapp.telemetry.queries import Summary, summarise
 from webapp.ui import numbers
 from webapp.ui.buckets import NONE, costs_by_group, local_texts, name_of, starts_of
 from webapp.ui.filters import PageFilters
-from webapp.ui.tiles import Delta, Tile, delta
+from webapp.ui.sides import Side, Sides, summarise_side
+from webapp.ui.tiles import Delta, delta
 
 # A percentile of fewer observations than this says nothing: 1 / (1 - q).
 P95_NEEDS = 20
@@ -28,6 +27,7 @@ class Driver:
     summary: Summary
     share: float | None
     change: Delta | None
+    ttft: tuple[float, Side] | None
 
     @property
     def share_width(self) -> str:
@@ -40,10 +40,6 @@ class Driver:
     @property
     def unit_cost(self) -> Decimal | None:
         return unit_cost(self.summary)
-
-    @property
-    def p95_ttft(self) -> float | None:
-        return self.summary.percentile("ttft_s", 0.95)
 
     @property
     def error_rate(self) -> float | None:
@@ -60,6 +56,12 @@ def error_rate(summary: Summary) -> float | None:
     return summary.errors / summary.calls if summary.calls else None
 
 
+def p95_ttft(summary: Summary) -> float | None:
+    """None where too few calls were timed for a 95th percentile to mean something."""
+    enough = summary.observed("ttft_s") >= P95_NEEDS
+    return summary.percentile("ttft_s", 0.95) if enough else None
+
+
 def known_cost(summary: Summary | None) -> Decimal | None:
     """The sum of what is priced; None where nothing is: refused calls cost 0 and prove no price."""
     if summary is None or (summary.unpriced_calls and not summary.cost_usd):
@@ -67,123 +69,17 @@ def known_cost(summary: Summary | None) -> Decimal | None:
     return summary.cost_usd
 
 
-def tiles_of(
-    total: Summary,
-    before: Summary | None,
-    series: Sequence[Summary | None],
-    filters: PageFilters,
-    slug: str,
-) -> list[Tile]:
-    pages = {
-        name: f"{reverse(name, kwargs={'slug': slug})}?{filters.query}"
-        for name in ("ui:latency", "telemetry:calls")
-    }
-    costs = f"/p/{slug}/costs/?{filters.query}"
-    return [
-        _spend(total, before, series, costs),
-        _unit(total, before, series, costs),
-        _calls(total, before, series, pages["telemetry:calls"]),
-        _ttft(total, before, series, pages["ui:latency"]),
-        _errors(total, before, series, pages["telemetry:calls"] + "&status=error"),
-    ]
-
-
-def _spend(
-    total: Summary, before: Summary | None, series: Sequence[Summary | None], url: str
-) -> Tile:
-    now, old = known_cost(total), known_cost(before)
-    unpriced = total.unpriced_calls + total.partial_calls
-    return Tile(
-        "cost",
-        "Spend",
-        numbers.money(now),
-        title=numbers.money_full(now) if now is not None else "No call of this range has a price",
-        url=url,
-        delta=delta(now, old, compared=numbers.money(old), good="down"),
-        note=f"without {unpriced:,} calls that lack a price" if unpriced else "",
-        spark=tuple(float(row.cost_usd) if row else 0.0 for row in series),
-    )
-
-
-def _unit(
-    total: Summary, before: Summary | None, series: Sequence[Summary | None], url: str
-) -> Tile:
-    now, old = unit_cost(total), unit_cost(before) if before else None
-    values = [unit_cost(row) if row else None for row in series]
-    return Tile(
-        "unit-cost",
-        "Cost per 1M tokens",
-        numbers.money(now),
-        title=numbers.money_full(now) if now is not None else "No priced tokens in this range",
-        url=url,
-        delta=delta(now, old, compared=numbers.money(old), good="down"),
-        spark=tuple(None if value is None else float(value) for value in values),
-    )
-
-
-def _calls(
-    total: Summary, before: Summary | None, series: Sequence[Summary | None], url: str
-) -> Tile:
-    old = before.calls if before else None
-    return Tile(
-        "calls",
-        "Calls",
-        numbers.tokens_compact(total.calls),
-        title=f"{total.calls:,}",
-        url=url,
-        delta=delta(total.calls, old, compared=numbers.tokens_compact(old)),
-        spark=tuple(float(row.calls) if row else 0.0 for row in series),
-    )
-
-
-def _ttft(
-    total: Summary, before: Summary | None, series: Sequence[Summary | None], url: str
-) -> Tile:
-    now = _p95(total)
-    old = _p95(before) if before else None
-    seen = total.observed("ttft_s")
-    few = f"needs {P95_NEEDS} timed calls, has {seen}"
-    return Tile(
-        "ttft",
-        "p95 TTFT",
-        numbers.seconds(now),
-        title=few if now is None else f"95th percentile of {seen:,} calls",
-        url=url,
-        delta=delta(now, old, compared=numbers.seconds(old), good="down"),
-        note=few if now is None else "",
-        spark=tuple(row.percentile("ttft_s", 0.95) if row else None for row in series),
-    )
-
-
-def _p95(summary: Summary) -> float | None:
-    enough = summary.observed("ttft_s") >= P95_NEEDS
-    return summary.percentile("ttft_s", 0.95) if enough else None
-
-
-def _errors(
-    total: Summary, before: Summary | None, series: Sequence[Summary | None], url: str
-) -> Tile:
-    now, old = error_rate(total), error_rate(before) if before else None
-    return Tile(
-        "errors",
-        "Error rate",
-        numbers.percent(now),
-        title=f"{total.errors:,} of {total.calls:,} calls",
-        url=url,
-        delta=delta(now, old, compared=numbers.percent(old), good="down", in_points=True),
-        spark=tuple(error_rate(row) if row else None for row in series),
-    )
-
-
 def drivers_of(
     rows: Sequence[Summary],
     before: Sequence[Summary],
     filters: PageFilters,
+    sides: Sides,
     path: str,
 ) -> list[Driver]:
     """Groups by cost, each with its share and its change; a link that narrows the page to it."""
     old = {name_of(row): row for row in before}
     total = sum((row.cost_usd for row in rows), Decimal(0))
+    ttft = _ttft_by_group(filters, sides)
     drivers = []
     for row in rows:
         name = name_of(row)
@@ -196,9 +92,22 @@ def drivers_of(
                 summary=row,
                 share=float(row.cost_usd / total) if total and row.cost_usd else None,
                 change=delta(known_cost(row), base, compared=numbers.money(base), good="down"),
+                ttft=ttft.get(name),
             )
         )
     return drivers
+
+
+def _ttft_by_group(filters: PageFilters, sides: Sides) -> dict[str, tuple[float, Side]]:
+    """p95 TTFT of each group: the servers' own, else what clients saw, marked as that."""
+    found: dict[str, tuple[float, Side]] = {}
+    shown: tuple[Side, ...] = ("client", "server") if sides.is_mixed else (sides.first,)
+    for side in shown:
+        for row in summarise_side(filters.scope, sides, side, group_by=filters.group_by):
+            value = p95_ttft(row)
+            if value is not None:
+                found[name_of(row)] = (value, side)
+    return found
 
 
 def _narrowed(path: str, filters: PageFilters, name: str) -> str:

@@ -9,10 +9,11 @@ from webapp.accounts.access import project_for_user
 from webapp.telemetry.queries import filter_options, last_record_at, summarise
 from webapp.ui import latency as latency_page
 from webapp.ui import numbers
-from webapp.ui.buckets import on_buckets, starts_of
 from webapp.ui.empty import empty_state
 from webapp.ui.filters import page_filters
-from webapp.ui.overview import cost_figure, drivers_of, tiles_of, unit_cost
+from webapp.ui.overview import cost_figure, drivers_of, unit_cost
+from webapp.ui.overview_tiles import tiles_of
+from webapp.ui.sides import sides_of
 
 GROUPS = (("model", "Model"), ("server", "Server"), ("team", "Team"), ("provider", "Provider"))
 
@@ -33,16 +34,13 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     if not total.calls:
         context["empty"] = empty_state(request, filters, context["last_record_at"])
         return render(request, "ui/overview_page.html", context)
-    before = summarise(previous)[0] if previous else None
-    series = summarise(scope, bucket=filters.bucket, tz=filters.tz)
+    sides = sides_of(scope, context["options"].servers)
     rows = summarise(scope, group_by=filters.group_by)
     rows_before = summarise(previous, group_by=filters.group_by) if previous else []
     context |= {
-        "tiles": tiles_of(
-            total, before, on_buckets(series, starts_of(scope, filters)), filters, slug
-        ),
+        "tiles": tiles_of(total, filters, sides, slug),
         "figure": cost_figure(filters),
-        "drivers": drivers_of(rows, rows_before, filters, request.path),
+        "drivers": drivers_of(rows, rows_before, filters, sides, request.path),
         "decimals": numbers.money_decimals([row.cost_usd for row in rows]),
         "unit_decimals": numbers.money_decimals([unit_cost(row) for row in rows]),
         "group_names": GROUPS,
@@ -66,5 +64,6 @@ def latency(request: HttpRequest, slug: str) -> HttpResponse:
     if not total.calls:
         context["empty"] = empty_state(request, filters, last)
         return render(request, "ui/latency_page.html", context)
-    context |= latency_page.context_of(request, filters, total) | {"group_names": GROUPS}
+    context |= latency_page.context_of(request, filters, context["options"].servers)
+    context["group_names"] = GROUPS
     return render(request, "ui/latency_page.html", context)

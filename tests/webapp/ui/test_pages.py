@@ -74,3 +74,20 @@ def test_latency_offers_each_metric_and_refuses_others(owner_client, filled):
         assert 'data-chart="latency-over-time"' in text
     assert owner_client.get("/p/search/latency/?metric=x").status_code == 400
     assert owner_client.get("/p/search/latency/?group_by=x").status_code == 400
+
+
+def test_server_side_and_client_side_never_share_a_number(owner_client, filled):
+    base = "/p/search/latency/?range=30d&group_by=server"
+    texts = {
+        side: owner_client.get(f"{base}&side={side}").content.decode()
+        for side in ("server", "client")
+    }
+    names = {side: set(re.findall(r">([\w-]+)</a></th>", text)) for side, text in texts.items()}
+    assert names == {"server": {"engine"}, "client": {"vllm-a100", "openai"}}
+    assert "All latencies, server side" in owner_client.get(base).content.decode()
+
+
+def test_one_server_needs_no_choice_of_side(owner_client, filled):
+    text = owner_client.get("/p/search/latency/?range=30d&server=openai").content.decode()
+    assert "All latencies, client side" in text
+    assert 'aria-label="Measured on"' not in text
