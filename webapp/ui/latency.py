@@ -10,10 +10,11 @@ from django.http import HttpRequest
 
 from webapp.charts.latency import percentiles_over_time
 from webapp.charts.theme import Figure
-from webapp.telemetry.queries import Summary
-from webapp.ui.buckets import local_texts, name_of, on_buckets, starts_of
+from webapp.telemetry.queries import METRICS as SKETCH_OF
+from webapp.telemetry.queries import Summary, summarise
+from webapp.ui.buckets import local_texts, merged, name_of, on_buckets, starts_of, whole
 from webapp.ui.filters import PageFilters
-from webapp.ui.sides import LABELS, Side, Sides, sides_of, summarise_side
+from webapp.ui.sides import LABELS, LATENCIES, Side, Sides, sides_of, summarise_groups
 
 METRICS = {
     "ttft_s": ("TTFT", "time to first token", "from arrival to the first output token"),
@@ -68,8 +69,13 @@ def context_of(
     sides = sides_of(filters.scope, servers)
     side = _side(request, sides)
     group_by = request.GET.get("group_by") or "server"
-    rows = summarise_side(filters.scope, sides, side, group_by=group_by)
-    total = (summarise_side(filters.scope, sides, side) or [Summary()])[0]
+    grid = summarise(filters.scope, group_by="server", bucket=filters.bucket, tz=filters.tz)
+    grid = sides.of(side, grid)
+    if group_by == "server":
+        rows = list(merged(grid, lambda row: row.key, LATENCIES).values())
+    else:
+        rows = summarise_groups(filters.scope, sides, side, group_by)
+    total = whole(grid, LATENCIES)
     short = METRICS[metric][0]
     return {
         "metric": metric,
@@ -78,7 +84,7 @@ def context_of(
         "metrics": [(key, names[0], names[1]) for key, names in METRICS.items()],
         "labels": list(QUANTILES),
         "table": [row_of(total, key, names[0], names[2]) for key, names in METRICS.items()],
-        "figure": _figure(filters, sides, side, metric),
+        "figure": _figure(filters, grid, metric),
         "side": side,
         "sides": list(LABELS.items()) if sides.is_mixed else [],
         "side_name": LABELS[side].lower(),
@@ -89,10 +95,11 @@ def context_of(
     }
 
 
-def _figure(filters: PageFilters, sides: Sides, side: Side, metric: str) -> Figure:
+def _figure(filters: PageFilters, grid: Sequence[Summary], metric: str) -> Figure:
     starts = starts_of(filters.scope, filters)
-    rows = summarise_side(filters.scope, sides, side, bucket=filters.bucket, tz=filters.tz)
-    series = on_buckets(rows, starts)
+    sketch = SKETCH_OF[metric][0]
+    rows = merged(grid, lambda row: row.starts_at, [sketch]).values()
+    series = on_buckets(list(rows), starts)
     drawn = {
         label: [percentile(row, metric, label) if row else None for row in series]
         for label in _DRAWN

@@ -1,17 +1,15 @@
-"""What the overview shows: tiles and drivers, from summaries."""
+"""What summaries say about money and errors, and the table of cost drivers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from urllib.parse import urlencode
 
-from webapp.charts.overview import CostSeries, cost_over_time
-from webapp.charts.theme import Figure
-from webapp.telemetry.queries import Summary, summarise
+from webapp.telemetry.queries import Summary
 from webapp.ui import numbers
-from webapp.ui.buckets import NONE, costs_by_group, local_texts, name_of, starts_of
+from webapp.ui.buckets import NONE, name_of
 from webapp.ui.filters import PageFilters
-from webapp.ui.sides import Side, Sides, summarise_side
+from webapp.ui.sides import Side
 from webapp.ui.tiles import Delta, delta
 
 # A percentile of fewer observations than this says nothing: 1 / (1 - q).
@@ -73,13 +71,12 @@ def drivers_of(
     rows: Sequence[Summary],
     before: Sequence[Summary],
     filters: PageFilters,
-    sides: Sides,
+    ttft: dict[str, tuple[float, Side]],
     path: str,
 ) -> list[Driver]:
     """Groups by cost, each with its share and its change; a link that narrows the page to it."""
     old = {name_of(row): row for row in before}
     total = sum((row.cost_usd for row in rows), Decimal(0))
-    ttft = _ttft_by_group(filters, sides)
     drivers = []
     for row in rows:
         name = name_of(row)
@@ -98,18 +95,6 @@ def drivers_of(
     return drivers
 
 
-def _ttft_by_group(filters: PageFilters, sides: Sides) -> dict[str, tuple[float, Side]]:
-    """p95 TTFT of each group: the servers' own, else what clients saw, marked as that."""
-    found: dict[str, tuple[float, Side]] = {}
-    shown: tuple[Side, ...] = ("client", "server") if sides.is_mixed else (sides.first,)
-    for side in shown:
-        for row in summarise_side(filters.scope, sides, side, group_by=filters.group_by):
-            value = p95_ttft(row)
-            if value is not None:
-                found[name_of(row)] = (value, side)
-    return found
-
-
 def _narrowed(path: str, filters: PageFilters, name: str) -> str:
     """Where the row leads; what has no value of its own cannot be filtered by."""
     if name in (NONE, "Other"):
@@ -121,18 +106,3 @@ def _narrowed(path: str, filters: PageFilters, name: str) -> str:
 def _next(group_by: str) -> str:
     order = ("server", "model", "team", "feature")
     return order[(order.index(group_by) + 1) % len(order)] if group_by in order else "model"
-
-
-def cost_figure(filters: PageFilters) -> Figure:
-    """Cost by bucket and group, over the same stretch of the period before."""
-    starts = starts_of(filters.scope, filters)
-    rows = summarise(filters.scope, group_by=filters.group_by, bucket=filters.bucket, tz=filters.tz)
-    groups = [CostSeries(name, values) for name, values in costs_by_group(rows, starts).items()]
-    previous = None
-    if filters.previous_scope:
-        old_starts = starts_of(filters.previous_scope, filters)
-        old = summarise(filters.previous_scope, bucket=filters.bucket, tz=filters.tz)
-        previous = next(iter(costs_by_group(old, old_starts).values()), None)
-    return cost_over_time(
-        local_texts(starts, filters), groups, previous=previous, previous_name=filters.compared_with
-    )

@@ -11,9 +11,9 @@ from webapp.ui import latency as latency_page
 from webapp.ui import numbers
 from webapp.ui.empty import empty_state
 from webapp.ui.filters import page_filters
-from webapp.ui.overview import cost_figure, drivers_of, unit_cost
+from webapp.ui.overview import drivers_of, unit_cost
+from webapp.ui.overview_reading import read
 from webapp.ui.overview_tiles import tiles_of
-from webapp.ui.sides import sides_of
 
 GROUPS = (("model", "Model"), ("server", "Server"), ("team", "Team"), ("provider", "Provider"))
 
@@ -23,8 +23,7 @@ GROUPS = (("model", "Model"), ("server", "Server"), ("team", "Team"), ("provider
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for_user(request, slug)
     filters = page_filters(request, project)
-    scope, previous = filters.scope, filters.previous_scope
-    total = summarise(scope)[0]
+    total = summarise(filters.scope)[0]
     context = {
         "filters": filters,
         "options": filter_options(project.pk),
@@ -34,15 +33,15 @@ def overview(request: HttpRequest, slug: str) -> HttpResponse:
     if not total.calls:
         context["empty"] = empty_state(request, filters, context["last_record_at"])
         return render(request, "ui/overview_page.html", context)
-    sides = sides_of(scope, context["options"].servers)
-    rows = summarise(scope, group_by=filters.group_by)
-    rows_before = summarise(previous, group_by=filters.group_by) if previous else []
+    found = read(filters, context["options"].servers)
     context |= {
-        "tiles": tiles_of(total, filters, sides, slug),
-        "figure": cost_figure(filters),
-        "drivers": drivers_of(rows, rows_before, filters, sides, request.path),
-        "decimals": numbers.money_decimals([row.cost_usd for row in rows]),
-        "unit_decimals": numbers.money_decimals([unit_cost(row) for row in rows]),
+        "tiles": tiles_of(found.compared, found.ttft, filters, slug),
+        "figure": found.figure,
+        "drivers": drivers_of(
+            found.rows, found.rows_before, filters, found.ttft_by_group, request.path
+        ),
+        "decimals": numbers.money_decimals([row.cost_usd for row in found.rows]),
+        "unit_decimals": numbers.money_decimals([unit_cost(row) for row in found.rows]),
         "group_names": GROUPS,
     }
     return render(request, "ui/overview_page.html", context)

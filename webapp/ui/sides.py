@@ -5,13 +5,14 @@ A server's side is what its newest calls of the range report: its own TTFT, else
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
-from webapp.telemetry.queries import COUNTS, MONEY, Scope, Summary, list_calls, summarise
+from webapp.telemetry.queries import Scope, Summary, list_calls, summarise
+from webapp.ui.buckets import merged
 
 Side = Literal["server", "client"]
 LABELS: dict[Side, str] = {"server": "Server side", "client": "Client side"}
+LATENCIES = ("ttft_us", "itl_us", "tpot_us", "e2e_us", "queue_us")
 _SAMPLE = 20
 _MOST_SERVERS = 30
 
@@ -32,8 +33,12 @@ class Sides:
         """The side a page shows unless asked: the server's own, where there is any."""
         return "client" if self.client and not self.server else "server"
 
-    def of(self, side: Side) -> tuple[str, ...]:
-        return self.server if side == "server" else self.client
+    def of(self, side: Side, rows: Sequence[Summary]) -> list[Summary]:
+        """Rows, grouped by server, of one side; all of them where there is only one."""
+        names = self.server if side == "server" else self.client
+        if not self.is_mixed:
+            return list(rows)
+        return [row for row in rows if not row.is_other and (row.key or "") in names]
 
 
 def sides_of(scope: Scope, servers: Sequence[str]) -> Sides:
@@ -49,25 +54,11 @@ def sides_of(scope: Scope, servers: Sequence[str]) -> Sides:
     return Sides(tuple(found["server"]), tuple(found["client"]))
 
 
-def summarise_side(scope: Scope, sides: Sides, side: Side, **how: Any) -> list[Summary]:
-    """As `summarise`, over the calls of one side; over all of them where there is only one."""
-    if not sides.is_mixed:
-        return summarise(scope, **how)
-    merged: dict[tuple[datetime | None, str | None, bool], Summary] = {}
-    for name in sides.of(side):
-        for row in summarise(replace(scope, server=name), **how):
-            place = (row.starts_at, row.key, row.is_other)
-            if place in merged:
-                add(merged[place], row)
-            else:
-                merged[place] = row
-    return list(merged.values())
-
-
-def add(into: Summary, row: Summary) -> None:
-    """Add sums and distributions of one summary to another."""
-    for name in (*COUNTS, *MONEY):
-        setattr(into, name, getattr(into, name) + getattr(row, name))
-    for name, sketch in row.sketches.items():
-        if not sketch.is_empty():
-            into.sketches.add_packed(name, sketch.to_bytes())
+def summarise_groups(scope: Scope, sides: Sides, side: Side, group_by: str) -> list[Summary]:
+    """Calls of one side by a dimension."""
+    if not sides.is_mixed or group_by == "server":
+        return sides.of(side, summarise(scope, group_by=group_by))
+    names = sides.server if side == "server" else sides.client
+    parts = [summarise(replace(scope, server=name), group_by=group_by) for name in names]
+    rows = merged([row for part in parts for row in part], lambda row: row.key, LATENCIES)
+    return list(rows.values())
