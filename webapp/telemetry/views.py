@@ -1,19 +1,21 @@
 """Calls: the list, one call, and the trace around it."""
 
+import re
+
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
 
 from webapp.accounts.access import project_for_user
+from webapp.telemetry.call_list import STATUSES, list_context
 from webapp.telemetry.queries import (
     filter_options,
     get_call,
     get_trace,
     last_record_at,
-    list_calls,
     trace_totals,
 )
 from webapp.telemetry.rate import rate_of
@@ -23,19 +25,8 @@ from webapp.ui import numbers
 from webapp.ui.empty import empty_state
 from webapp.ui.filters import page_filters
 
-PAGE_SIZE = 50
-STATUSES = ("ok", "error", "cancelled", "timeout", "rejected")
-COLUMNS = (
-    ("started_at", "Started", ""),
-    ("", "Model", ""),
-    ("", "Server", ""),
-    ("", "Team", ""),
-    ("", "Status", ""),
-    ("ttft", "TTFT", "num"),
-    ("duration", "Duration", "num"),
-    ("tokens", "Tokens in → out", "num"),
-    ("cost", "Cost (USD)", "num"),
-)
+_TRACE_ID = re.compile("[0-9a-f]{32}")
+_CALL_ID = re.compile("[0-9a-f]{32}-[0-9a-f]{16}")
 
 
 @require_GET
@@ -43,26 +34,8 @@ COLUMNS = (
 def calls(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for_user(request, slug)
     filters = page_filters(request, project)
-    status, sort = request.GET.get("status") or None, request.GET.get("sort") or "-started_at"
-    if status and status not in STATUSES:
-        raise BadRequest(f"status is one of {', '.join(STATUSES)}, not {status!r}.")
-    try:
-        page = list_calls(
-            filters.scope,
-            status=status,
-            session_id=request.GET.get("session") or None,
-            sort=sort,
-            limit=PAGE_SIZE,
-            cursor=request.GET.get("cursor") or None,
-        )
-    except ValueError as error:
-        raise BadRequest(str(error)) from None
-    context = {"filters": filters, "page": page, "sort": sort, "columns": COLUMNS, "status": status}
-    context["has_client_times"] = any(
-        call.ttft_us is None and call.client_ttft_us for call in page.items
-    )
-    context["decimals"] = numbers.money_decimals([call.cost_usd for call in page.items])
-    if not page.items:
+    context = list_context(request, filters)
+    if not context["page"].items:
         context["empty"] = empty_state(request, filters, last_record_at(project.pk))
     if request.headers.get("HX-Request"):
         answer = render(request, "telemetry/_calls_region.html", context)
@@ -71,6 +44,21 @@ def calls(request: HttpRequest, slug: str) -> HttpResponse:
         answer = render(request, "telemetry/calls_page.html", context)
     patch_vary_headers(answer, ["HX-Request"])
     return answer
+
+
+@require_GET
+@login_required
+def open_id(request: HttpRequest, slug: str) -> HttpResponse:
+    """From a pasted id to its page: 32 hexadecimal digits are a trace, with 16 more a call."""
+    project_for_user(request, slug)
+    given = request.GET.get("id", "").strip().lower()
+    if _CALL_ID.fullmatch(given):
+        return redirect("telemetry:call-detail", slug=slug, call_id=given)
+    if _TRACE_ID.fullmatch(given):
+        return redirect("telemetry:trace", slug=slug, trace_id=given)
+    raise BadRequest(
+        f"{given[:60]!r} is no id: a trace has 32 hexadecimal digits, a call 32, a hyphen and 16."
+    )
 
 
 @require_GET

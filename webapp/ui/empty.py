@@ -31,7 +31,7 @@ def empty_state(
             "action_url": reverse("ui:project", kwargs=_slug(request)) + "settings/",
             "action_label": "Make an ingest key",
         }
-    if filters.chips or request.GET.get("status") or request.GET.get("q"):
+    if filters.chips or request.GET.get("status"):
         kept = {
             name: request.GET[name] for name in ("range", "from", "to", "tz") if name in request.GET
         }

@@ -31,6 +31,8 @@ _LENGTHS = {
     "30d": timedelta(days=30),
 }
 DEFAULT_RANGE = "24h"
+# Parameters of single pages that narrow them too, so that each shows as a chip.
+_NARROWING = ("status", "session")
 _MINUTE = timedelta(minutes=1)
 _LONGEST = timedelta(days=400)
 
@@ -126,7 +128,11 @@ def page_filters(request: HttpRequest, project: Project) -> PageFilters:
         scope=scope,
         previous_scope=_previous(scope, chosen, zone) if compare else None,
         group_by=group_by,
-        chips=tuple(_chip(request, name, value) for name, value in dimensions.items()),
+        chips=tuple(
+            _chip(request, name, given[name])
+            for name in (*DIMENSIONS, *_NARROWING)
+            if given.get(name)
+        ),
         query=urlencode(_kept(request)),
     )
 

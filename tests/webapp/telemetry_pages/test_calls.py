@@ -79,3 +79,20 @@ def test_filters_that_exclude_everything_can_be_cleared(owner_client, filled):
     text = owner_client.get(CALLS + "?range=30d&team=nobody").content.decode()
     assert "No call matches these filters" in text
     assert 'href="?range=30d"' in text
+
+
+def test_a_pasted_id_leads_to_its_call_or_trace(owner_client, stranger_client, filled):
+    call, trace_id = filled
+    answer = owner_client.get(CALLS + "open/", {"id": f" {call.trace_id}-{call.span_id}".upper()})
+    assert answer.url == f"{CALLS}{call.trace_id}-{call.span_id}/"
+    answer = owner_client.get(CALLS + "open/", {"id": trace_id})
+    assert answer.url == f"/p/search/traces/{trace_id}/"
+    assert owner_client.get(CALLS + "open/", {"id": "hello"}).status_code == 400
+    assert stranger_client.get(CALLS + "open/", {"id": trace_id}).status_code == 404
+
+
+def test_a_session_shows_as_a_chip_that_can_be_removed(owner_client, filled):
+    call, _ = filled
+    text = owner_client.get(f"{CALLS}?range=30d&session={call.session_id}").content.decode()
+    assert f"session: <b>{call.session_id}</b>" in text
+    assert 'class="chip" href="?range=30d"' in text
