@@ -3,8 +3,12 @@
 from ninja import NinjaAPI
 
 from webapp.api import problems
+from webapp.servers.api import router as servers
+from webapp.telemetry.api import router as telemetry
 
 api = NinjaAPI(title="Inferometer", version="1", urls_namespace="api")
 problems.install(api)
 
-# One line an app: api.add_router("", "webapp.<app>.api.router")
+# One line an app.
+api.add_router("", telemetry)
+api.add_router("", servers)

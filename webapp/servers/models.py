@@ -11,6 +11,7 @@ from django.db.models import F, Func, Q, Value
 from django.utils.timezone import now
 
 from webapp.accounts.models import ApiKey, Project
+from webapp.servers.addresses import check_http_url
 
 
 class Server(models.Model):
@@ -30,8 +31,8 @@ class Server(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="servers")
     name = models.SlugField(max_length=60)
     kind = models.CharField(max_length=10, choices=Kind)
-    base_url = models.URLField(max_length=300, blank=True)
-    metrics_url = models.URLField(max_length=300, blank=True)
+    base_url = models.CharField(max_length=300, blank=True, validators=[check_http_url])
+    metrics_url = models.CharField(max_length=300, blank=True, validators=[check_http_url])
     model = models.CharField(max_length=200, blank=True)
     provider = models.CharField(max_length=60, blank=True)
     location = models.CharField(max_length=100, blank=True)
