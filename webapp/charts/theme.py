@@ -71,8 +71,9 @@ def figure(
 
 
 def axis(title: str = "", *, grid: bool = True) -> dict[str, Any]:
+    named = {"title": {"text": title, "standoff": 8}} if title else {}
     return {
-        "title": {"text": title, "standoff": 8},
+        **named,
         "showgrid": grid,
         "gridcolor": GRID,
         "linecolor": GRID,

@@ -38,11 +38,10 @@ def table_of(figure: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
     traces = [trace for trace in figure.get("data", []) if trace.get("y") or trace.get("x")]
     horizontal = bool(traces) and all(trace.get("orientation") == "h" for trace in traces)
     across, along = ("y", "x") if horizontal else ("x", "y")
-    axis = figure.get("layout", {}).get(f"{across}axis", {}).get("title", {}).get("text")
-    columns = [axis or ("Time" if across == "x" else "Name")]
+    columns = [_title(figure, across) or ("Time" if across == "x" else "Name")]
     rows: dict[Any, list[Any]] = {}
     for place, trace in enumerate(traces):
-        columns.append(trace.get("name") or figure["layout"][f"{along}axis"]["title"]["text"] or "")
+        columns.append(trace.get("name") or _title(figure, along))
         for key, value in zip(trace.get(across) or [], trace.get(along) or [], strict=False):
             rows.setdefault(key, [None] * len(traces))[place] = value
     ordered = sorted(rows, key=str) if across == "x" and _is_time(figure) else list(rows)
@@ -52,6 +51,11 @@ def table_of(figure: dict[str, Any]) -> tuple[list[str], list[list[Any]]]:
 def _cell(value: Any) -> Any:
     """Six significant digits of a number; text and absence as they are."""
     return f"{value:,.6g}" if isinstance(value, float) else value
+
+
+def _title(figure: dict[str, Any], axis: str) -> str:
+    layout = figure.get("layout", {})
+    return layout.get(f"{axis}axis", {}).get("title", {}).get("text") or ""
 
 
 def _is_time(figure: dict[str, Any]) -> bool:

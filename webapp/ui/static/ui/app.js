@@ -36,6 +36,17 @@ if (filterBar && !filterBar.hasAttribute("hx-get")) {
 } else if (filterBar) {
   filterBar.addEventListener("change", () => showCustomRange(filterBar));
 }
+// On a phone the bar shows the range; the rest unfolds.
+if (filterBar) {
+  const more = filterBar.querySelector("[data-more-filters]");
+  more.hidden = filterBar.querySelectorAll(":scope > .field-inline").length < 2;
+  filterBar.toggleAttribute("data-collapsed", true);
+  more.addEventListener("click", () => {
+    const collapsed = filterBar.toggleAttribute("data-collapsed");
+    more.setAttribute("aria-expanded", String(!collapsed));
+  });
+}
+
 // Back from another page: fields that were left out of the address take part again.
 addEventListener("pageshow", () => {
   document.querySelectorAll("[data-filter-bar] select, [data-filter-bar] > label input").forEach((input) => {
