@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import DESKTOP
+from tests.browser.conftest import DESKTOP, PHONE
 
 pytestmark = pytest.mark.browser
 
@@ -115,3 +115,40 @@ def test_nothing_is_stored_in_the_browser(visit, filled):
     visit.page.get_by_role("link", name="Cost (USD)").click()
     visit.page.wait_for_url(re.compile("sort"))
     assert visit.page.evaluate("localStorage.length + sessionStorage.length") == 0
+
+
+def test_custom_dates_unfold_and_apply(visit, filled):
+    visit.open("/p/search/overview/?team=search")
+    page = visit.page
+    assert not page.get_by_label("From").is_visible()
+    page.get_by_label("Range").select_option("custom")
+    page.get_by_label("From").fill("2026-01-05")
+    page.get_by_label("To", exact=True).fill("2026-01-06")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url(re.compile("from=2026-01-05&to=2026-01-06"))
+    assert "team=search" in page.url
+    assert page.get_by_label("To", exact=True).input_value() == "2026-01-06"
+    assert visit.problems == []
+
+
+@pytest.mark.parametrize("context", [("light", PHONE)], indirect=True)
+def test_on_a_phone_the_filters_fold(visit, filled):
+    visit.open("/p/search/overview/")
+    page = visit.page
+    assert not page.get_by_label("Model").is_visible()
+    page.get_by_role("button", name="Filters").click()
+    assert page.get_by_label("Model").is_visible()
+    assert visit.overflow() <= 0
+
+
+def test_keyboard_skips_to_the_content_and_every_ring_is_visible(visit, filled):
+    visit.open("/p/search/overview/")
+    page = visit.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        width = page.evaluate("getComputedStyle(document.activeElement).outlineWidth")
+        assert width == "2px"
+        assert page.evaluate("document.querySelector('main').contains(document.activeElement)")

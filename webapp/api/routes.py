@@ -3,6 +3,7 @@
 from ninja import NinjaAPI
 
 from webapp.api import problems
+from webapp.costs.api import router as costs
 from webapp.servers.api import router as servers
 from webapp.telemetry.api import router as telemetry
 
@@ -12,3 +13,4 @@ problems.install(api)
 # One line an app.
 api.add_router("", telemetry)
 api.add_router("", servers)
+api.add_router("", costs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from typing import Literal, Protocol
 
 State = Literal["priced", "partial", "unpriced"]
 Basis = Literal["price_book", "custom_price", "engine_seconds", ""]
@@ -70,6 +70,37 @@ class Usage:
         made = found["reasoning"] + found["audio_output"] + found["image_output"]
         found["output"] = max((self.output or 0) - made, 0)
         return {kind: found[kind] for kind in KINDS}
+
+
+class TokenCounts(Protocol):
+    """Whatever carries a call's token counts under their names: a record, or a stored span."""
+
+    input_tokens: int | None
+    cached_input_tokens: int | None
+    cache_write_tokens: int | None
+    cache_write_1h_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+    audio_input_tokens: int | None
+    audio_output_tokens: int | None
+    image_input_tokens: int | None
+    image_output_tokens: int | None
+
+
+def usage_of_counts(counts: TokenCounts) -> Usage:
+    """The usage of a record, or of a stored span."""
+    return Usage(
+        input=counts.input_tokens,
+        cached_input=counts.cached_input_tokens,
+        cache_write=counts.cache_write_tokens,
+        cache_write_1h=counts.cache_write_1h_tokens,
+        output=counts.output_tokens,
+        reasoning=counts.reasoning_tokens,
+        audio_input=counts.audio_input_tokens,
+        audio_output=counts.audio_output_tokens,
+        image_input=counts.image_input_tokens,
+        image_output=counts.image_output_tokens,
+    )
 
 
 @dataclass(frozen=True)

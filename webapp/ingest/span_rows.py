@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from collectors.record import Rejection, SpanRecord
 from webapp.accounts.models import ApiKey
 from webapp.costs.pricer import Pricer
-from webapp.domain.pricing import PricedCall, Usage
+from webapp.domain.pricing import PricedCall, usage_of_counts
 from webapp.domain.token_timeline import Timeline, Timelines, decode_many
 from webapp.ingest.origin import Origin
 from webapp.telemetry.cell import CLOCK_SKEW
@@ -133,7 +133,7 @@ def _price(record: SpanRecord, server_id: int | None, pricer: Pricer) -> PricedC
         provider=record.provider,
         model=record.model,
         at=record.started_at,
-        usage=usage_of_record(record),
+        usage=usage_of_counts(record),
         status=record.status,
         server_id=server_id,
         busy_us=record.busy_us,
@@ -141,25 +141,6 @@ def _price(record: SpanRecord, server_id: int | None, pricer: Pricer) -> PricedC
         processing=record.processing,
         region=record.region,
     )
-
-
-def usage_of_record(record: Any) -> Usage:
-    """The tokens of a record, or of a stored span."""
-    return Usage(**{field.name: getattr(record, _TOKENS[field.name]) for field in fields(Usage)})
-
-
-_TOKENS = {
-    "input": "input_tokens",
-    "cached_input": "cached_input_tokens",
-    "cache_write": "cache_write_tokens",
-    "cache_write_1h": "cache_write_1h_tokens",
-    "output": "output_tokens",
-    "reasoning": "reasoning_tokens",
-    "audio_input": "audio_input_tokens",
-    "audio_output": "audio_output_tokens",
-    "image_input": "image_input_tokens",
-    "image_output": "image_output_tokens",
-}
 
 
 def _contradicts(record: SpanRecord, timeline: Timeline) -> bool:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
+from celery import current_app
 from django.db import transaction
 from django.db.models import Q
 
@@ -61,5 +62,14 @@ def set_price(
             price_per_hour=price_per_hour,
             currency=rate.currency,
             valid_from=valid_from,
+        )
+        # By name: money is built on servers, and not the other way round.
+        transaction.on_commit(
+            lambda: current_app.send_task(
+                "costs.reprice_calls",
+                [server.project_id, valid_from.isoformat()],
+                {"server_id": server.pk},
+            ),
+            robust=True,
         )
     return rate

@@ -97,7 +97,7 @@ class CallOut(Schema):
 
 
 class CallDetailOut(CallOut):
-    """All that is stored of a call. `token_timeline`: pairs of offset in µs and tokens, 0 unknown."""
+    """All that is stored of a call; `token_timeline`: offset in µs and tokens (0: unknown)."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -124,6 +124,12 @@ class Summary:
         return self.sketches[METRICS[metric][0]].count
 
     @property
+    def cost_per_call_usd(self) -> Decimal | None:
+        """Mean over the calls whose whole cost is known; None where there is none."""
+        total, count = self.sketches["cost_pico_usd"].sum, self.sketches["cost_pico_usd"].count
+        return Decimal(total) / count / 10**12 if count > 0 else None
+
+    @property
     def priced_calls(self) -> int:
         """Calls whose whole cost is known."""
         return self.calls - self.partial_calls - self.unpriced_calls

@@ -162,5 +162,11 @@ def start_server(receiver, tmp_path):
 
 @pytest.fixture(scope="session")
 def bundled():
-    """The bundled model, loaded once; its conversion is kept between runs."""
+    """The bundled model as it is served by default, loaded once; its conversion is kept."""
     return load(BUNDLED, cache_dir=Path("var/models"))
+
+
+@pytest.fixture(scope="session")
+def bundled_float32():
+    """The bundled model in float32, where no processor's rounding decides between two words."""
+    return load(BUNDLED, dtype="float32", cache_dir=Path("var/models"))

@@ -125,7 +125,7 @@ def test_faster_traffic_arrives_sooner():
 
 
 def steps(count=2000, noise=0.02, seed=1):
-    """Steps of a known machine: 8 ms, 0.1 ms a sequence, 2 µs a context and 60 µs a prompt token."""
+    """Steps of a known machine: 8 ms, 0.1 ms a sequence, 2 µs a context token, 60 µs a prompt."""
     rng = np.random.default_rng(seed)
     seqs = rng.integers(1, 17, count)
     context = seqs * rng.integers(10, 400, count)
