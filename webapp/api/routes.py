@@ -4,6 +4,7 @@ from ninja import NinjaAPI
 
 from webapp.api import problems
 from webapp.costs.api import router as costs
+from webapp.drift.api import router as drift
 from webapp.servers.api import router as servers
 from webapp.telemetry.api import router as telemetry
 
@@ -14,3 +15,4 @@ problems.install(api)
 api.add_router("", telemetry)
 api.add_router("", servers)
 api.add_router("", costs)
+api.add_router("", drift)

@@ -90,10 +90,12 @@ def ledger(
     return [_row(row) for row in rows.order_by("starts_at", "server__name")]
 
 
-def ledger_by_server(project_id: int, start: datetime, end: datetime) -> list[LedgerRow]:
+def ledger_by_server(
+    project_id: int, start: datetime, end: datetime, *, server: str | None = None
+) -> list[LedgerRow]:
     """One row a server, the dearest first."""
     sums: dict[str, LedgerRow] = {}
-    for row in ledger(project_id, start, end):
+    for row in ledger(project_id, start, end, server=server):
         known = sums.get(row.server)
         sums[row.server] = row if known is None else _added(known, row)
     return sorted(sums.values(), key=lambda row: -row.bill_usd)

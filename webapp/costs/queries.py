@@ -4,18 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from django.db import connection
+from django.db.models import Count
 
+from webapp.servers.models import Server
+from webapp.telemetry.calls_in_scope import MODEL_NAME, calls_in
 from webapp.telemetry.queries import Scope, Summary
 
-_UNPRICED = """
-select coalesce(nullif(response_model, ''), request_model), provider, server.name, cost_state,
-       cost_reason, count(*)
-from span left join servers_server server on server.id = span.server_id
-where span.project_id = %s and span.started_at >= %s and span.started_at < %s
-  and cost_state in ('unpriced', 'partial')
-group by 1, 2, 3, 4, 5 order by count(*) desc limit %s
-"""
 # Parts of a cost as the page calls them, and the sums they are read from.
 PARTS = {
     "Input": "cost_input_usd",
@@ -49,9 +43,18 @@ class Part:
 
 def without_price(scope: Scope, limit: int = 20) -> list[WithoutPrice]:
     """Why calls have no whole price, the commonest reason first."""
-    with connection.cursor() as cursor:
-        cursor.execute(_UNPRICED, [scope.project_id, scope.start, scope.end, limit])
-        return [WithoutPrice(*row[:4], row[4] or "", row[5]) for row in cursor.fetchall()]
+    reasons = (
+        calls_in(scope)
+        .filter(cost_state__in=("unpriced", "partial"))
+        .values_list(MODEL_NAME, "provider", "server_id", "cost_state", "cost_reason")
+        .annotate(calls=Count("*"))
+        .order_by("-calls")[:limit]
+    )
+    names = dict(Server.objects.filter(project_id=scope.project_id).values_list("pk", "name"))
+    return [
+        WithoutPrice(model, provider, names.get(server_id), state, reason or "", calls)
+        for model, provider, server_id, state, reason, calls in reasons
+    ]
 
 
 def parts_of(total: Summary) -> list[Part]:

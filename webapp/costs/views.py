@@ -89,7 +89,7 @@ def _spend(filters: PageFilters, total: object) -> dict[str, object]:
     scope = filters.scope
     over_time = summarise(scope, bucket=filters.bucket, tz=filters.tz)
     before = summarise(filters.previous_scope)[0] if filters.previous_scope else None
-    bills = ledger_by_server(scope.project_id, scope.start, scope.end)
+    bills = ledger_by_server(scope.project_id, scope.start, scope.end, server=scope.server)
     times = [
         row.starts_at.astimezone(filters.zone).isoformat() for row in over_time if row.starts_at
     ]

@@ -1,4 +1,6 @@
-from django.urls import URLPattern
+from django.urls import path
+
+from webapp.drift import views
 
 app_name = "drift"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [path("drift/", views.overview, name="overview")]

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.utils.timezone import now
-from ninja import Router, Schema
+from ninja import Router, Schema, Status
 from pydantic import ConfigDict, Field
 
 from webapp.accounts.models import Project
@@ -71,7 +71,7 @@ def list_servers(request: HttpRequest) -> dict[str, Any]:
 
 
 @router.post("servers", auth=WRITE, response={201: ServerOut}, summary="Register a server")
-def add_server(request: HttpRequest, payload: ServerIn) -> tuple[int, dict[str, Any]]:
+def add_server(request: HttpRequest, payload: ServerIn) -> Status[dict[str, Any]]:
     key = request.auth
     values = payload.dict(exclude_none=True)
     price, currency = values.pop("price_per_hour", None), values.pop("currency", "USD")
@@ -80,7 +80,7 @@ def add_server(request: HttpRequest, payload: ServerIn) -> tuple[int, dict[str, 
         _price(server, key, price, currency)
     except (inventory.BadServer, BadPrice) as error:
         raise Problem(422, "Not valid", str(error)) from error
-    return 201, _shown(server)
+    return Status(201, _shown(server))
 
 
 @router.patch("servers/{name}", auth=WRITE, response=ServerOut, summary="Change a server")

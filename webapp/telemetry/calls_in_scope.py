@@ -9,7 +9,10 @@ from webapp.servers.models import Server
 from webapp.telemetry.models import Span
 from webapp.telemetry.scope import Scope
 
-_MODEL = Coalesce(NullIf("response_model", Value("")), "request_model", output_field=TextField())
+# The model a call names: what answered, else what was asked for.
+MODEL_NAME = Coalesce(
+    NullIf("response_model", Value("")), "request_model", output_field=TextField()
+)
 
 Narrow = Callable[[QuerySet[Span], str, int], QuerySet[Span]]
 
@@ -34,7 +37,7 @@ def _by_server(calls: QuerySet[Span], value: str, project_id: int) -> QuerySet[S
 
 
 def _by_model(calls: QuerySet[Span], value: str, project_id: int) -> QuerySet[Span]:
-    calls = calls.annotate(model_name=_MODEL)
+    calls = calls.annotate(model_name=MODEL_NAME)
     return calls.filter(model_name=value) if value else calls.filter(_empty("model_name"))
 
 

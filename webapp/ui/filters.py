@@ -164,8 +164,8 @@ def _range(chosen: str, first: str, last: str, zone: ZoneInfo) -> tuple[datetime
 
 def _custom(first: str, last: str, zone: ZoneInfo) -> tuple[datetime, datetime]:
     """Dates of the zone, both included, or exact ISO times."""
-    start = _edge(first, zone, "from", is_end=False)
-    end = _edge(last or first, zone, "to", is_end=True)
+    start = date_edge(first, zone, "from")
+    end = date_edge(last or first, zone, "to", is_end=True)
     if end <= start:
         raise BadRequest(f"The range ends ({last or first}) before it starts ({first}).")
     if end - start > _LONGEST:
@@ -173,7 +173,11 @@ def _custom(first: str, last: str, zone: ZoneInfo) -> tuple[datetime, datetime]:
     return start, end
 
 
-def _edge(text: str, zone: ZoneInfo, name: str, *, is_end: bool) -> datetime:
+def date_edge(text: str, zone: ZoneInfo, name: str, *, is_end: bool = False) -> datetime:
+    """A date of the zone (its start, or with `is_end` its end) or an exact ISO time.
+
+    BadRequest, naming the parameter, for anything else.
+    """
     try:
         parsed = datetime.fromisoformat(text)
         if not 2000 <= parsed.year <= 2200:
