@@ -89,3 +89,11 @@ document.addEventListener("htmx:after:swap", () => {
   const told = document.querySelector("[data-announce]");
   if (told) announce(told.dataset.announce);
 });
+
+// Dates are asked for only where "between dates" is chosen.
+document.querySelectorAll("[data-custom-window]").forEach((dates) => {
+  const choice = dates.closest("form").querySelector("[name=window]");
+  const show = () => { dates.hidden = choice.value !== "custom"; };
+  choice.addEventListener("change", show);
+  show();
+});
